@@ -22,7 +22,8 @@ from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.full_screen import RaceApp, shown
 from support.servers import Reachable, Server, racers
-from support.tmux import SAMEDEAL, WAIT_S, Terminal, environment_at, tmux_only
+from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -54,7 +55,7 @@ def application(
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(LIMIT_S):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 

@@ -30,6 +30,7 @@ from samedeal_server.api.administration import ADMIN
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Line, LoggedServer, request, written
+from support.sessions import next_view
 
 pytestmark = pytest.mark.tier(2)
 
@@ -252,8 +253,7 @@ async def test_messages_of_a_race_match_the_document(
         await ada.ask("move", move="draw", ply=ply)
         assert isinstance(await bo.ask("resign"), m.View)
         await bo.ask("move", move="draw", ply=0)
-        while not (isinstance(view := await eve.hear(), m.View) and view.stage == "over"):
-            continue
+        await next_view(eve, lambda view: view.stage == "over")
         assert ada.refused >= {"not-seated", "nonce-mismatch", "untimely", "illegal-move", "not-allowed"}
         assert eve.refused == {"not-found", "race-full"}
         assert any(json_of(packet, form).get("boards") for packet in eve.packets)

@@ -10,7 +10,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from support.logged_server import Line, LoggedServer
-from support.sessions import alone, boarded, form, refused, server, viewed
+from support.sessions import alone, boarded, form, next_view, refused, server, viewed
 from support.vectors import WINS
 
 pytestmark = pytest.mark.tier(2)
@@ -92,8 +92,7 @@ async def test_the_others_moves_are_reported_as_before(server: LoggedServer, for
         changes = changed(await ada.ask("move", move="draw", ply=0))
         await until(bo, lambda message: isinstance(message, m.Progress) and message.n == changes.n)
         view = viewed(await ada.ask("resign"))
-        progress = await until(bo, lambda message: isinstance(message, m.View) and message.n == view.n)
-        assert boarded(progress).ply == 0
+        assert boarded(await next_view(bo, lambda later: later.n == view.n)).ply == 0
         changes = changed(await bo.ask("move", move="draw", ply=0))
         await until(bo, lambda message: isinstance(message, m.Progress) and message.n == changes.n)  # its own standing
 

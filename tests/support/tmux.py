@@ -19,8 +19,6 @@ from support.waiting import LIMIT_S
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
 SAMEDEAL = shlex.join(program.SAMEDEAL)
 """The program, as it is typed."""
-WAIT_S = LIMIT_S
-"""The timeout of every step, for slow machines."""
 
 
 class Terminal:
@@ -56,7 +54,7 @@ class Terminal:
         self._run("resize-window", "-t", "it", "-x", str(width), "-y", str(height))
 
     def until(self, wanted: str) -> str:
-        end = time.monotonic() + WAIT_S
+        end = time.monotonic() + LIMIT_S
         while not re.search(wanted, screen := self.screen()):
             assert time.monotonic() < end, f"no {wanted!r} on\n{screen}"
             time.sleep(0.1)
