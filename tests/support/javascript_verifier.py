@@ -11,6 +11,7 @@ from samedeal.proof.verification import UNCHECKED, verify
 from samedeal.replays.replay import read
 from support.finished_races import finished
 from support.node import NODE
+from support.waiting import LIMIT_S
 
 WITHOUT_SIGNATURES = "--import=data:text/javascript,Object.defineProperty(globalThis,'crypto',{value:{}})"
 """The value of NODE_OPTIONS with which Node.js cannot check signatures."""
@@ -20,7 +21,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "verify"
 def run(*arguments: str | Path, program: str = "verify.mjs") -> tuple[int, str]:
     """The exit code and the output of a program, by default the verifier."""
     done = subprocess.run(
-        [NODE, FOLDER / program, *arguments], capture_output=True, encoding="utf-8", timeout=60, check=False
+        [NODE, FOLDER / program, *arguments], capture_output=True, encoding="utf-8", timeout=LIMIT_S, check=False
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -111,7 +111,8 @@ class Line:
         )
         url = server.url.replace("http", "ws") + "/ws"
         origin_header = Origin(origin) if origin is not None else None
-        line = cls(await connect(url, subprotocols=[protocol], origin=origin_header, compression=None, **options), form)
+        options = {"ping_timeout": LIMIT_S, "origin": origin_header, "compression": None} | options
+        line = cls(await connect(url, subprotocols=[protocol], **options), form)
         if name is not None:
             assert isinstance(await line.ask("hello", name=name, format=RACE_FORMAT), m.Welcome)
         return line

@@ -14,6 +14,7 @@ from support.clusters import free_ports
 from support.logged_server import request
 from support.proxies import Proxy, run_proxy
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 NGINX = """
@@ -55,7 +56,7 @@ async def test_page_says_that_websockets_are_blocked(redis_url: str, tmp_path: P
             await page.goto(f"{proxy.url}/r/{server.create('corners')}")
             await page.fill("#name", "ada")
             await page.click("button:text-is('Take a seat')")
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(LIMIT_S):
                 for _ in range(5):
                     await tries.acquire()
             assert "WebSocket" in await page.inner_text("main")

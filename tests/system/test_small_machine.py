@@ -13,7 +13,7 @@ from samedeal.wire import messages as m
 from samedeal_server.work.process import SOON
 from support.child_processes import computing
 from support.servers import Server, racers
-from support.stores import until
+from support.waiting import LIMIT_S, until
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="platform: pins processes to a core"),
@@ -48,7 +48,7 @@ async def test_a_race_starts_on_a_busy_core(redis_url: str) -> None:
             search = await search_process(server.process.pid)
             await ada.ask(m.Ping)  # now the server has also chosen its scheduling class
             assert os.sched_getscheduler(search) != os.SCHED_IDLE, "the search would wait for the other program to end"
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(LIMIT_S):
                 await ada.until(lambda view: view.stage == "running")
 
 
