@@ -27,6 +27,8 @@ AWAY_S = 31
 """How long the server of these tests holds a seat, in seconds."""
 TIMEOUT_MS = LIMIT_S * 1000
 """How long tests wait for the page."""
+HOLD_MS = 400
+"""How long a press on a pile takes that shows the pile."""
 COPY = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
 NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"
 MAX_SHIFT = 0.02
@@ -335,8 +337,18 @@ async def box_of(element: Locator) -> FloatRect:
     return box
 
 
+async def prevent_long_presses(page: Page) -> None:
+    """From now on, no press on a pile is a long one, however slow the machine is."""
+    await page.evaluate(
+        f"""(timeout => {{
+            window.setTimeout = (call, ms, ...rest) => timeout(call, ms === {HOLD_MS} ? 1e9 : ms, ...rest);
+        }})(setTimeout)"""
+    )
+
+
 async def drag(page: Page, source: str, target: str) -> None:
     """Drag the last card of a pile to another pile with the mouse."""
+    await prevent_long_presses(page)
     await page.evaluate(FINISHED)
     start = await box_of(page.locator(f'[data-place="{source}"] .card').last)
     end = await box_of(page.locator(f'[data-place="{target}"]'))

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from support.browser import IN_BROWSER, open_drawer, solo, start_race, tap_moves, wait_for_ply, wait_until, window
+from support.browser import (
+    IN_BROWSER,
+    open_drawer,
+    prevent_long_presses,
+    solo,
+    start_race,
+    tap_moves,
+    wait_for_ply,
+    wait_until,
+    window,
+)
 from support.servers import Server
 from support.vectors import WINS
 
@@ -93,6 +103,7 @@ async def test_a_dragged_card_shows_what_lies_below_until_it_is_back(server: Ser
     box = await page.locator('[data-place="l1"] .card').last.bounding_box()
     assert box
     await page.mouse.move(box["x"] + 15, box["y"] + 15)
+    await prevent_long_presses(page)
     await page.mouse.down()
     await page.mouse.move(box["x"] + 60, box["y"] + 200, steps=4)
     assert await page.evaluate(below) == 2

@@ -17,6 +17,7 @@ from support.browser import (
     open_drawer,
     open_page,
     places_of,
+    prevent_long_presses,
     solo,
     start_after,
     start_race,
@@ -96,6 +97,7 @@ async def test_each_finger_has_its_own_press(server: Server, page: Page) -> None
         if (box := await page.locator(f'[data-place="{place}"]').bounding_box())
     ]
     devices = await page.context.new_cdp_session(page)
+    await prevent_long_presses(page)
 
     async def touch(kind: str, *touching: int) -> None:
         await devices.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [points[at] for at in touching]})
