@@ -43,7 +43,7 @@ async def test_another_process_releases_seats_after_a_crash(
         race = server.create("corners", seed="1", max_racers=2)
         await seated(server, race, "ada", "bo")
         server.kill()
-    async with process(redis_url, started=True, away_s=0.3) as parts:
+    async with process(redis_url, started=True, away_s=3) as parts:
         await until(lambda: redis.xlen(f"race:{{{race}}}:log") == 4)
         assert [type(entry.event) for entry in await parts.log.read(race)] == [Joined, Joined, Left, Left]
 
