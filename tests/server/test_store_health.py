@@ -13,18 +13,25 @@ from redis import Redis
 
 from conftest import kept_store
 from samedeal.errors import Refused
+from samedeal_server.store import connection
 from samedeal_server.store.connection import Store
 from samedeal_server.store.health import Health
 from support.certificates import self_signed
 from support.clusters import free_ports
 from support.logged_server import LoggedServer
 from support.stores import until as until_true
-from support.waiting import wait_until
+from support.waiting import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.tier(2)
 
 PASSWORD = "correct-horse"
 ANSWERS_AGAIN = "the store answers again"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that answers slowly is not what these tests are about."""
+    monkeypatch.setattr(connection, "TIMEOUT_S", float(LIMIT_S))
 
 
 @pytest.fixture(scope="module")
