@@ -1,10 +1,12 @@
 """Encoding and decoding of records in MessagePack and JSON, with the same content in both."""
 
 import re
+from collections.abc import Callable
 from functools import cache, reduce
 from operator import or_
+from threading import Lock
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import Struct, defstruct, field, structs
@@ -15,6 +17,7 @@ Form = Literal["msgpack", "json"]
 """The encoding of messages and records. The content is the same in both."""
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 _FIELD_OR_NUMBER = re.compile(
     rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+|(?<![0-9])(?=-?[0-9]++[.eE]|-0))'
@@ -42,7 +45,7 @@ def encode(message: object, form: Form) -> bytes:
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:
     """Decode a record. Raises Malformed for invalid bytes, Refused("bad-message") for an invalid record."""
-    record: T = decode_with(_decoder(form, cast(Any, kind)), data)
+    record: T = decode_with(decoder(form, kind), data)
     return record
 
 
@@ -121,6 +124,33 @@ def _lenient_struct(kind: type[Struct]) -> type[Struct]:
     return defstruct(kind.__name__, changed, bases=(kind,), forbid_unknown_fields=False, module=kind.__module__)
 
 
+class Decoder(Protocol[T_co]):
+    """A decoder of msgspec."""
+
+    def decode(self, data: bytes | bytearray | str, /) -> T_co:
+        """Raises msgspec.ValidationError for an invalid record, its other errors and UnicodeError for invalid bytes."""
+
+
+def decoder(form: Form, kind: type[T]) -> Decoder[T]:
+    """Return the decoder of a type. Every decoder comes from here, because threads can use it.
+
+    For the first decoder of a struct, msgspec computes how it is decoded, and runs Python code while it does. Another
+    thread that decodes the struct meanwhile crashes: it finds the unfinished result in the class.
+    """
+    found: Decoder[T] = _decoder(form, cast(Any, kind))
+    return found
+
+
+def convert(values: object, kind: type[T], *, strict: bool = True, hook: Callable[[Any, Any], Any] | None = None) -> T:
+    """Convert simple values to a type as msgspec.convert does, with the care of ``decoder``."""
+    decoder("json", kind)
+    return msgspec.convert(values, kind, strict=strict, dec_hook=hook)
+
+
+_COMPUTING = Lock()
+
+
 @cache
 def _decoder(form: Form, kind: Any) -> Any:
-    return (msgspec.msgpack if form == "msgpack" else msgspec.json).Decoder(kind)
+    with _COMPUTING:
+        return (msgspec.msgpack if form == "msgpack" else msgspec.json).Decoder(kind)

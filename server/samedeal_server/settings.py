@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 from platformdirs import user_data_dir
 
+from samedeal.codec import convert
 from samedeal_server.addresses import TrustedProxies, normal_url
 
 PREFIX: Final = "SAMEDEAL_"
@@ -206,7 +207,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         for variable, name in names.items():
             if value := env.get(variable):
                 try:
-                    values[name] = msgspec.convert(value, fields[name].type, strict=False, dec_hook=_decode)
+                    values[name] = convert(value, fields[name].type, strict=False, hook=_decode)
                     if name == "public_url":
                         values[name] = normal_url(values[name])
                 except ValueError:  # msgspec's error is one
@@ -297,7 +298,7 @@ def _load_key(value: str | None, file: Path) -> bytes:
     except OSError as error:
         raise SettingsError(f"Cannot read or create the key {file}: {error}") from error
     try:
-        return bytes.fromhex(msgspec.convert(text, Key))
+        return bytes.fromhex(convert(text, Key))
     except msgspec.ValidationError:
         raise SettingsError(f"{file} is not a valid key: expected 64 hexadecimal digits.") from None
 

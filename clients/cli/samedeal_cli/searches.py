@@ -84,7 +84,7 @@ async def _answer(kind: str, question: bytes, answer: type[T]) -> T:
         process.kill()
     if process.returncode:
         raise Failure("the search for a winning line failed")
-    return msgpack.decode(data, type=answer)
+    return codec.decoder("msgpack", answer).decode(data)
 
 
 def _started(kind: str) -> Popen[bytes]:
@@ -93,7 +93,7 @@ def _started(kind: str) -> Popen[bytes]:
 
 
 def _deal(question: bytes) -> Analysis:
-    deal = msgpack.decode(question, type=PublicDeal)
+    deal = codec.decoder("msgpack", PublicDeal).decode(question)
     solution = solve(deal.game, SOLVERS[deal.slug].budget)
     return Analysis(
         game=deal.slug,
@@ -111,7 +111,7 @@ def _race(question: bytes) -> Analysis:
 
 
 def _advice(question: bytes) -> Advice:
-    deal, moves = msgpack.decode(question, type=tuple[PublicDeal, tuple[Move, ...]])
+    deal, moves = codec.decoder("msgpack", tuple[PublicDeal, tuple[Move, ...]]).decode(question)
     return advise(deal.game, moves, deal.variant)
 
 

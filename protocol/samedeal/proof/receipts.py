@@ -6,11 +6,11 @@ before sending the client's nonce, and ``["digest",n,"…"]`` with every view. L
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from msgspec import DecodeError, Meta, Struct, json
 
-from samedeal.codec import is_same_json, lenient
+from samedeal.codec import Decoder, decoder, is_same_json, lenient
 from samedeal.digest_chain import first_digest
 from samedeal.errors import Refused
 from samedeal.race.events import Counting, Header, Hex32, Nonce, SeatNumber, header_bytes
@@ -61,8 +61,8 @@ class Receipts:
         return header_bytes(self.header) == header_bytes(header)
 
 
-_encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Receipt)
-_newer_decoder: "json.Decoder[HeaderReceipt]" = json.Decoder(lenient(HeaderReceipt))
+_encoder, _decoder = json.Encoder(order="sorted"), decoder("json", cast(Any, Receipt))
+_newer_decoder: Decoder[HeaderReceipt] = decoder("json", lenient(HeaderReceipt))
 
 
 def line(receipt: Receipt) -> bytes:

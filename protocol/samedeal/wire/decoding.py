@@ -4,14 +4,14 @@ from typing import Any, Final, cast, get_args
 
 import msgspec
 
-from samedeal.codec import Form, decode, decode_from_newer, decode_with
+from samedeal.codec import Form, decode, decode_from_newer, decode_with, decoder
 from samedeal.errors import Malformed, Refused
 from samedeal.wire.messages import FromServer, Id, ToServer
 
 SUBPROTOCOLS: dict[str, Form] = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
 """The WebSocket subprotocols and the encoding of their messages. The default is JSON."""
 
-_TO_SERVER: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(ToServer), "json": msgspec.json.Decoder(ToServer)}
+_TO_SERVER: Final = {form: decoder(form, cast(Any, ToServer)) for form in get_args(Form)}
 _TYPES: Final = frozenset(kind.__struct_config__.tag for kind in get_args(FromServer))
 
 

@@ -6,8 +6,9 @@ A request has an ``id`` chosen by the client, which the reply repeats as ``re``.
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta, Struct, convert
+from msgspec import Meta, Struct
 
+from samedeal.codec import convert
 from samedeal.errors import Refused
 from samedeal.race.events import LONGEST_HEAD_START_MS, Header, Hex32, MoveText, SeatNumber
 from samedeal.race.ghosts import Ghost

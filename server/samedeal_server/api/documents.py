@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import json
 from starlette.responses import HTMLResponse, Response
 
+from samedeal.codec import decoder
 from samedeal.version import VERSION
 from samedeal_server.api.endpoint import ResponseSpec, route
 from samedeal_server.api.page_files import HEADERS
@@ -60,6 +61,6 @@ class Documents:
 
 def _read(name: str) -> dict[str, Any]:
     """Return a document with the version of this program. It has no servers."""
-    document: dict[str, Any] = json.decode((FOLDER / name).read_bytes())
+    document = decoder("json", dict[str, Any]).decode((FOLDER / name).read_bytes())
     document["info"]["version"] = VERSION
     return document

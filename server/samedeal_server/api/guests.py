@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Annotated
 
-from msgspec import Meta, Struct, json
+from msgspec import Meta, Struct
 from starlette.requests import Request
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal_server.api.endpoint import STORE_REFUSALS, V1, ResponseSpec, route
 from samedeal_server.net.limits import RateLimits
@@ -86,7 +87,7 @@ class Devices:
         link = f"{base}/login#{code}"
         with self._jobs.turns.place(client) as place:  # not cached, because it contains the code
             qr = await while_connected(request, self._jobs.run(place, "qr", link.encode()))
-        return LoginCode(code, link, json.decode(qr, type=tuple[str, ...]), EXPIRE_S)
+        return LoginCode(code, link, decoder("json", tuple[str, ...]).decode(qr), EXPIRE_S)
 
     @route("POST", f"{V1}/guests/login", refuses=("bad-code", *STORE_REFUSALS), cost=5)
     async def log_in(self, body: Login, client: str) -> LoggedIn:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from msgspec import json, msgpack
+from msgspec import msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.race.race import Race
 from samedeal.share import text as share_text
@@ -92,7 +93,7 @@ class Sharing:
         if seat is not None and found.stage == "over":
             boast = await self._boast(found, seat, client)
             if data := await self._replay(found):
-                pace = msgpack.decode(await render("pace", data), type=dict[int, str]).get(seat, "")
+                pace = decoder("msgpack", dict[int, str]).decode(await render("pace", data)).get(seat, "")
         line = share_text.text(shared, f"{base}/r/{found.id}", seat, pace=pace, boast=boast)
         return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
 
@@ -113,7 +114,7 @@ class Sharing:
 
 
 async def _qr(link: str, render: Render) -> Response:
-    rows = json.decode(await render("qr", link.encode()), type=list[str])
+    rows = decoder("json", list[str]).decode(await render("qr", link.encode()))
     return Response(qr_svg(rows), media_type=MEDIA["svg"], headers=INERT | LINK)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct, msgpack
 from starlette.requests import Request
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import Fact, outcome_of
@@ -140,4 +141,4 @@ async def verify_file(jobs: Jobs, place: Place, path: str, keys: Collection[str]
         limits = f"{jobs.cpu_s} s or {jobs.memory} bytes"
         text = f"Verifying this replay takes more than {limits}. Run samedeal verify FILE instead."
         raise Refused("too-large", text) from error
-    return msgpack.decode(answer, type=tuple[str, tuple[Fact, ...]])
+    return decoder("msgpack", tuple[str, tuple[Fact, ...]]).decode(answer)

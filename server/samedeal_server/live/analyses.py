@@ -84,7 +84,7 @@ class AnalysisService:
                 del self._prepared[next(iter(self._prepared))]
             question = msgpack.encode((race.header.game, race.seed, race.header.variant))
             answer = await self._ahead.run_now("solution", question)
-            self._prepared[deal] = msgpack.decode(answer, type=Solution)
+            self._prepared[deal] = codec.decoder("msgpack", Solution).decode(answer)
 
 
 def check_has_solver(game: type[Game]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from msgspec import json, msgpack
+from msgspec import msgpack
 from msgspec.structs import replace
 
 from samedeal import codec
@@ -114,7 +114,7 @@ class Clubs:
             raise Refused("not-found", "The club has no invitation.")
         link = f"{base}/g/{club_id}#{token}"
         qr = await self._registry.renderings.render(client, "qr", link.encode())
-        return ClubInvitation(link, json.decode(qr, type=tuple[str, ...]))
+        return ClubInvitation(link, codec.decoder("json", tuple[str, ...]).decode(qr))
 
     async def invite(self, club_id: str, guest: Guest) -> None:
         """Replace the invitation of a club as its owner."""
@@ -208,7 +208,7 @@ class Clubs:
     async def _ratings(self, client: str, games: bytes) -> tuple[list[Ratings], float]:
         """Return the ratings for each of some encoded ``Games``, and how long computing them took (s)."""
         answer = await self._registry.renderings.render(client, "ratings", games)
-        return msgpack.decode(answer, type=tuple[list[Ratings], float])
+        return codec.decoder("msgpack", tuple[list[Ratings], float]).decode(answer)
 
     async def _challenges(self, ids: Sequence[str], guest: Guest) -> list[ClubChallenge]:
         """Return those of some ids that are challenges, earliest deadline first."""

@@ -9,8 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import msgpack
-
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.race.ghosts import MAX_GHOSTS, Ghost, Track, ghosts_at, next_change_at
 from samedeal.race.race import Race
@@ -55,7 +54,7 @@ class GhostLoader:
             data = await self._archive.render_input(race_id, self._clock.now())
             if data is None:
                 return ()
-            return msgpack.decode(await self._renderings.render("", "ghosts", data), type=tuple[Track, ...])
+            return decoder("msgpack", tuple[Track, ...]).decode(await self._renderings.render("", "ghosts", data))
         except (Refused, JobFailed) as error:
             if isinstance(error, Refused) and error.code in ("store-unavailable", "too-many"):
                 raise

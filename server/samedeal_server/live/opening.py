@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from samedeal import commitments
+from samedeal.codec import convert
 from samedeal.computer.deal_filters import GRADES, daily_filter, has_grades, usual_filter
 from samedeal.day import Day
 from samedeal.errors import Refused
@@ -94,7 +95,7 @@ def checked_options(values: Mapping[str, Any]) -> Options:
     """Return options as a client requests them. Raises Refused("bad-request")."""
     try:
         converted = {name: _integer(value) for name, value in values.items()}
-        return msgspec.convert({"options": converted}, _Checked).options
+        return convert({"options": converted}, _Checked).options
     except msgspec.ValidationError as error:
         raise Refused("bad-request", f"{error}.") from error
 

@@ -69,7 +69,7 @@ def parse_query(request: Request, kind: type[T]) -> T:
 def validate(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T:
     """Convert values to a struct. Raises Refused("bad-request")."""
     try:
-        return msgspec.convert(values, kind, strict=strict)
+        return codec.convert(values, kind, strict=strict)
     except msgspec.ValidationError as error:
         raise Refused("bad-request", f"{codec.why(error)}.") from error
 

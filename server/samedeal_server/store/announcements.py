@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import DecodeError, Struct, json
 
+from samedeal.codec import decoder
 from samedeal.wire.messages import Reaction, Rematch
 from samedeal_server.store.connection import Store
 
@@ -75,7 +76,7 @@ class Announcements:
             for id_, fields in entries:
                 self._last = id_
                 try:
-                    found.append(json.decode(fields.get(b"a", b""), type=Announcement))
+                    found.append(decoder("json", Announcement).decode(fields.get(b"a", b"")))
                 except (DecodeError, UnicodeError):
                     continue  # from a newer version
         return found

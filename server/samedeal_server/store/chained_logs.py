@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import DecodeError, Struct, json
 
+from samedeal.codec import Decoder, decoder
 from samedeal.errors import Refused
 from samedeal.race.events import Entry, Hex32, LogEntry, header_bytes
 from samedeal_server.store.connection import Word
@@ -39,7 +40,7 @@ class ChainedLogs(Generic[L]):
         self._store, self.commits = commits.store, commits
         self._create = self._store.script("create.lua")
         self._delete_empty = self._store.script("delete_empty.lua")
-        self._entry_decoder = json.Decoder[L](self.entry_type)
+        self._entry_decoder: Decoder[L] = decoder("json", self.entry_type)
 
     @classmethod
     def key(cls, log_id: str, part: Literal["log", "head"]) -> str:
@@ -59,7 +60,7 @@ class ChainedLogs(Generic[L]):
     async def field(self, log_id: str, name: str, kind: type[T]) -> T | None:
         """Return the header or another field that a log was created with; None if there is none."""
         text = await self._store.ask("HGET", self.key(log_id, "head"), name)
-        return None if text is None else self._decoded(json.Decoder(kind), text)
+        return None if text is None else self._decoded(decoder("json", kind), text)
 
     async def head(self, log_id: str) -> tuple[int, str]:
         """Return the number and digest of the last entry. The number is 0 for an empty log and -1 for a missing one."""
@@ -126,9 +127,9 @@ class ChainedLogs(Generic[L]):
         except Refused:
             return None
 
-    def _decoded(self, decoder: "json.Decoder[T]", text: bytes) -> T:
+    def _decoded(self, by: Decoder[T], text: bytes) -> T:
         try:
-            return decoder.decode(text)
+            return by.decode(text)
         except (DecodeError, UnicodeError, RecursionError) as error:
             why = f"The log of this {self.kind} is damaged, or from a newer version of the server: {error}."
             raise Refused("unsupported-version", why) from error
@@ -145,4 +146,4 @@ def number_of(line: Line) -> int:
     return int(line[0].partition(b"-")[0])
 
 
-_head_decoder = json.Decoder(tuple[int, Hex32])
+_head_decoder = decoder("json", tuple[int, Hex32])

@@ -6,6 +6,7 @@ from typing import overload
 
 from msgspec import msgpack
 
+from samedeal.codec import decoder
 from samedeal.digest_chain import next_digest
 from samedeal.race.events import AnyEvent, Entry, entry_bytes
 
@@ -13,7 +14,7 @@ BLOCK = 32
 """How many entries are compressed together."""
 
 _encoder = msgpack.Encoder()
-_decoder = msgpack.Decoder(list[tuple[int, AnyEvent]])
+_decoder = decoder("msgpack", list[tuple[int, AnyEvent]])
 
 
 class CompactLog(Sequence[Entry]):

@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import DecodeError, Meta, Struct, json
 from msgspec.structs import replace
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
@@ -253,7 +254,7 @@ def _members(summary: Listed) -> tuple[str, ...]:
 
 def _decoded(text: bytes | None) -> Listed | None:
     try:
-        return None if text is None else json.decode(text, type=Listed)
+        return None if text is None else decoder("json", Listed).decode(text)
     except (DecodeError, UnicodeError):
         return None
 

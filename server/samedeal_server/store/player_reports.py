@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import DecodeError, Meta, Struct, json
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal_server.net.limits import too_many
 from samedeal_server.store.clock import Clock
@@ -105,7 +106,7 @@ class Reports:
 
 def _decoded(data: bytes | None) -> Report | None:
     try:
-        return None if data is None else json.decode(data, type=Report)
+        return None if data is None else decoder("json", Report).decode(data)
     except (DecodeError, UnicodeError):
         return None
 

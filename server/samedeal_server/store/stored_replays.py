@@ -130,7 +130,8 @@ def replay(data: bytes) -> Replay:
         if zlib.crc32(data[_START:]) != int.from_bytes(data[1:_START]):
             raise ValueError("the checksum does not match")
         first, rest = _inflated(data[_START:])
-        summary, log = msgpack.decode(first, type=Summary), msgpack.decode(_inflated(rest)[0], type=_Log)
+        summary = codec.decoder("msgpack", Summary).decode(first)
+        log = codec.decoder("msgpack", _Log).decode(_inflated(rest)[0])
         if not log.events or not isinstance(closing := log.events[-1], Closed):
             raise ValueError("it has no closing entry")
         secret, at, entries = bytes.fromhex(closing.secret), summary.header.opened_at, list[Entry]()
@@ -152,7 +153,7 @@ def replay(data: bytes) -> Replay:
 def dealt_digest(data: bytes) -> str | None:
     """Return the last digest of a stored replay or of the one that was withdrawn; None if no cards were dealt."""
     if is_tombstone(data):
-        return msgpack.decode(data[1:], type=Tombstone).digest
+        return codec.decoder("msgpack", Tombstone).decode(data[1:]).digest
     found = replay(data)
     return found.digest if any(standing.attempts for standing in found.standings) else None
 
@@ -160,7 +161,7 @@ def dealt_digest(data: bytes) -> str | None:
 def header(data: bytes) -> Header:
     """Return the header of a stored replay. Does not detect all damage."""
     with _refusing_damage(data):
-        return msgpack.decode(_inflated(data[_START:])[0], type=Summary).header
+        return codec.decoder("msgpack", Summary).decode(_inflated(data[_START:])[0]).header
 
 
 def summary(start: bytes) -> Summary | None:
@@ -171,7 +172,7 @@ def summary(start: bytes) -> Summary | None:
     with _refusing_damage(start):
         inflater = zlib.decompressobj()
         content = inflater.decompress(start[_START:], MAX_BYTES)
-        return msgpack.decode(content, type=Summary) if inflater.eof else None
+        return codec.decoder("msgpack", Summary).decode(content) if inflater.eof else None
 
 
 async def data(store: Store, race_id: str) -> bytes | None:
@@ -231,7 +232,7 @@ def encode_record(record: object) -> bytes:
 def decode_record(data: bytes, kind: type[T]) -> T:
     """Decode a record that is stored by itself."""
     with _refusing_damage(data):
-        return msgpack.decode(_inflated(data[1:])[0], type=kind)
+        return codec.decoder("msgpack", kind).decode(_inflated(data[1:])[0])
 
 
 def _deflated(record: object) -> bytes:
@@ -253,7 +254,7 @@ def _refusing_damage(data: bytes) -> Iterator[None]:
         raise Refused("unsupported-version", "The replay of this race is stored in an unknown format.")
     try:
         if is_tombstone(data):
-            stone = msgpack.decode(data[1:], type=Tombstone)
+            stone = codec.decoder("msgpack", Tombstone).decode(data[1:])
             text = f"The replay of {stone.race} was withdrawn on {stone.withdrawn_on}. Its digest is {stone.digest}."
             raise Refused("withdrawn", text)
         yield

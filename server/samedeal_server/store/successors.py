@@ -2,6 +2,7 @@
 
 from msgspec import DecodeError, Struct, json
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.wire.messages import Rematch
@@ -51,7 +52,7 @@ class Successors:
 
 def _decoded(race_id: str, text: bytes) -> Successor:
     try:
-        return json.decode(text, type=Successor)
+        return decoder("json", Successor).decode(text)
     except (DecodeError, UnicodeError) as error:
         why = f"The rematch of {race_id} cannot be read, perhaps because a newer version opened it: {error}."
         raise Refused("unsupported-version", why) from error

@@ -2,6 +2,7 @@
 
 from msgspec import Raw, Struct, msgpack
 
+from samedeal.codec import decoder
 from samedeal.game import Game, Move
 from samedeal.race.race import Race
 from samedeal.race.run import Run
@@ -34,7 +35,7 @@ def encode(race: Race) -> bytes:
 
 def decode(data: bytes) -> Race:
     """Return an encoded race."""
-    race, runs = msgpack.decode(data, type=tuple[Race, list[_Run | None]])
+    race, runs = decoder("msgpack", tuple[Race, list[_Run | None]]).decode(data)
     if race.seed is None:
         return race
     deal = race.game.from_seed(race.seed, **race.header.variant)
@@ -51,7 +52,7 @@ def _decoded(race: Race, deal: Game, run: _Run) -> Run:
     return Run(
         race.options,
         deal,
-        msgpack.decode(run.game, type=race.game),
+        decoder("msgpack", race.game).decode(run.game),
         run.moves,
         attempts=run.attempts,
         peak=run.peak,

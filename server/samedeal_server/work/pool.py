@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from msgspec import msgpack
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal_server.net.limits import Place, Queue, Turns
 from samedeal_server.work.process import (
@@ -102,7 +103,8 @@ class Jobs:
             if self._process is not process:
                 await asyncio.shield(self._end(process))
         if kind == REFUSED:
-            raise Refused(*msgpack.decode(answer, type=tuple[str, str]))
+            code, text = decoder("msgpack", tuple[str, str]).decode(answer)
+            raise Refused(code, text)
         if kind == FAILED:
             raise JobFailed(f"the job {task!r} failed: {answer.decode()}")
         return answer

@@ -19,6 +19,7 @@ from samedeal import codec
 from samedeal.analysis.advice import advise
 from samedeal.analysis.analysis import Analysis, analysed
 from samedeal.cards import Pile
+from samedeal.codec import decoder
 from samedeal.computer import par as par_of
 from samedeal.computer.deal_filters import first
 from samedeal.computer.par import Compared, Par
@@ -64,26 +65,26 @@ Variant = dict[str, str | bool]
 
 def _deal(question: bytes) -> bytes:
     """Return the number of the first deal of a root that passes a filter, in decimal digits."""
-    game, root, variant, name = msgpack.decode(question, type=tuple[str, str, Variant, str])
+    game, root, variant, name = decoder("msgpack", tuple[str, str, Variant, str]).decode(question)
     return b"%d" % first(GAMES[game], root, variant, name)
 
 
 def _par(question: bytes) -> bytes:
     """Return the par of a deal as JSON. Sends the number of finished plays after each play."""
-    game, seed, variant = msgpack.decode(question, type=tuple[str, str, Variant])
+    game, seed, variant = decoder("msgpack", tuple[str, str, Variant]).decode(question)
     result = par_of.par(GAMES[game], seed, variant, after_each=lambda run: _send(PROGRESS, b"%d" % (run.k + 1)))
     return codec.encode(result, "json")
 
 
 def _play(question: bytes) -> bytes:
     """Return a play of the bot as a replay in the given form, signed with a private key."""
-    game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, Form])
+    game, seed, variant, k, key, form = decoder("msgpack", tuple[str, str, Variant, int, bytes, Form]).decode(question)
     return stored_replays.written(replay_of(GAMES[game], seed, k, key, variant), form)
 
 
 def _solution(question: bytes) -> bytes:
     """Return the solution of a deal, in MessagePack."""
-    slug, seed, variant = msgpack.decode(question, type=tuple[str, str, Variant])
+    slug, seed, variant = decoder("msgpack", tuple[str, str, Variant]).decode(question)
     return msgpack.encode(solve(GAMES[slug].from_seed(seed, **variant), SOLVERS[slug].budget))
 
 
@@ -91,7 +92,7 @@ def _analysis(question: bytes) -> bytes:
     """Return the analysis of a stored race as JSON, given the solution of its deal if it is known. Sends the number of
     racers whose turning points are known.
     """
-    stored, solution = msgpack.decode(question, type=tuple[bytes, Solution | None])
+    stored, solution = decoder("msgpack", tuple[bytes, Solution | None]).decode(question)
     return codec.encode(
         analysed(finished_race.folded(stored), solution, lambda done: _send(PROGRESS, b"%d" % done)), "json"
     )
@@ -111,19 +112,19 @@ def _board(question: bytes) -> bytes:
 
 def _moves(question: bytes) -> tuple[Game, tuple[Move, ...], Variant]:
     """Return a deal, the moves from it, and its variant."""
-    slug, seed, variant, moves = msgpack.decode(question, type=tuple[str, str, Variant, tuple[Move, ...]])
+    slug, seed, variant, moves = decoder("msgpack", tuple[str, str, Variant, tuple[Move, ...]]).decode(question)
     return GAMES[slug].from_seed(seed, **variant), moves, variant
 
 
 def _solution_replay(question: bytes) -> bytes:
     """Return a winning line as a replay in the given form, signed with a private key."""
-    analysis, key, form = msgpack.decode(question, type=tuple[Analysis, bytes, Form])
+    analysis, key, form = decoder("msgpack", tuple[Analysis, bytes, Form]).decode(question)
     return stored_replays.written(_replay_of(analysis, key), form)
 
 
 def _solution_steps(question: bytes) -> bytes:
     """Return the tables of a winning line, one after another, in JSON, compressed with gzip."""
-    analysis, key = msgpack.decode(question, type=tuple[Analysis, bytes])
+    analysis, key = decoder("msgpack", tuple[Analysis, bytes]).decode(question)
     return gzip.compress(codec.encode(steps(_replay_of(analysis, key)), "json"), mtime=0)
 
 
@@ -134,12 +135,12 @@ def _replay_of(analysis: Analysis, key: bytes) -> Replay:
 
 def _par_chart(question: bytes) -> bytes:
     """Return the par chart of racers, as SVG."""
-    return par_chart.svg(*msgpack.decode(question, type=tuple[Par, tuple[Compared, ...]])).encode()
+    return par_chart.svg(*decoder("msgpack", tuple[Par, tuple[Compared, ...]]).decode(question)).encode()
 
 
 def _replay(question: bytes) -> bytes:
     """Return a stored race as a replay in the given form."""
-    return stored_replays.render(*msgpack.decode(question, type=tuple[bytes, Form]))
+    return stored_replays.render(*decoder("msgpack", tuple[bytes, Form]).decode(question))
 
 
 def _steps(question: bytes) -> bytes:
@@ -163,7 +164,7 @@ def _verify(question: bytes) -> bytes:
 
     Return the key that the replay states for its signature, and the facts, in MessagePack.
     """
-    path, keys = msgpack.decode(question, type=tuple[str, tuple[str, ...]])
+    path, keys = decoder("msgpack", tuple[str, tuple[str, ...]]).decode(question)
     with Path(path).open("rb") as file:
         lines = in_lines(file.readline(MAX_LINE_BYTES))
         file.seek(0)
@@ -193,12 +194,12 @@ def _qr(link: bytes) -> bytes:
 
 def _card(question: bytes) -> bytes:
     """Return the card of a race as SVG."""
-    return card.svg(msgpack.decode(question, type=SharedRace)).encode()
+    return card.svg(decoder("msgpack", SharedRace).decode(question)).encode()
 
 
 def _card_png(question: bytes) -> bytes:
     """Return the card of a race as PNG."""
-    return png(card.svg(msgpack.decode(question, type=SharedRace)))
+    return png(card.svg(decoder("msgpack", SharedRace).decode(question)))
 
 
 def _pace(question: bytes) -> bytes:
@@ -211,13 +212,13 @@ def _bot_move(question: bytes) -> bytes:
     """Return the next move of a bot, given its view as clients get it, its last move, the label of its random choices,
     and the piles that it recalls.
     """
-    seen, last, label, recalled = msgpack.decode(question, type=tuple[bytes, str, str, dict[str, Pile]])
+    seen, last, label, recalled = decoder("msgpack", tuple[bytes, str, str, dict[str, Pile]]).decode(question)
     return bot_player.choose(codec.decode(seen, "msgpack", View), last, label, recalled).encode()
 
 
 def _ratings(question: bytes) -> bytes:
     """Return the ratings for each of some comparisons by game, and how long computing them takes (s)."""
-    games, began = msgpack.decode(question, type=list[dict[str, Comparisons]]), process_time()
+    games, began = decoder("msgpack", list[dict[str, Comparisons]]).decode(question), process_time()
     found = [ratings(each) for each in games]
     return msgpack.encode((found, process_time() - began))
 
@@ -234,7 +235,7 @@ def main() -> None:
     limit_process(int(sys.argv[1]))
     while header := sys.stdin.buffer.read(HEADER.size):
         _, length = HEADER.unpack(header)
-        task, cpu_s, question = msgpack.decode(sys.stdin.buffer.read(length), type=tuple[str, int, bytes])
+        task, cpu_s, question = decoder("msgpack", tuple[str, int, bytes]).decode(sys.stdin.buffer.read(length))
         limit_cpu(cpu_s)
         try:
             _send(ANSWER, TASKS[task](question))

@@ -16,6 +16,7 @@ import click
 import msgspec
 from msgspec import Struct, structs
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.run import RESTART
@@ -155,7 +156,7 @@ class Program(Player):
             while self._process.stdout and (line := await self._process.stdout.readline()):
                 if text := line.decode(errors="replace").strip():
                     with suppress(msgspec.DecodeError):
-                        return msgspec.json.decode(text, type=dict[str, str]).get("move", text)
+                        return decoder("json", dict[str, str]).decode(text).get("move", text)
                     return text
         return None
 

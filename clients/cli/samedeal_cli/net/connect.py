@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from samedeal.codec import decoder
 from samedeal.wire.messages import GUIDANCE, REACTIONS, FromServer, View, Welcome
 from samedeal_cli.failure import Declined
 from samedeal_cli.net import guests
@@ -87,7 +88,7 @@ def running_race(timeout: float = 10.0) -> tuple[LastRace, View] | None:
     The server has `timeout` seconds to answer. Raises Unreachable.
     """
     with suppress(OSError, msgspec.DecodeError):
-        last = msgspec.json.decode((state_dir() / LAST_RACE).read_bytes(), type=LastRace)
+        last = decoder("json", LastRace).decode((state_dir() / LAST_RACE).read_bytes())
         api = Api(last.server, timeout=timeout)
         with suppress(Declined):
             view = api.read(api.fetch(f"/races/{last.race}"), View)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
 from samedeal_cli.addresses import canonical_address, same_server
@@ -141,5 +142,5 @@ def _file(server: str, name: str) -> Path:
 
 def _read(path: Path) -> Guest | None:
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(path.read_bytes(), type=Guest)
+        return decoder("json", Guest).decode(path.read_bytes())
     return None

@@ -13,7 +13,7 @@ from urllib.request import HTTPErrorProcessor, OpenerDirector, ProxyHandler, Req
 import msgspec
 from msgspec import Struct, structs
 
-from samedeal.codec import decode_from_newer
+from samedeal.codec import decode_from_newer, decoder
 from samedeal.errors import Malformed, Refused
 from samedeal.race.race import Stage
 from samedeal.scores.evening import Evening
@@ -280,7 +280,7 @@ class Api:
         if good:
             return data
         try:
-            problem = msgspec.json.decode(_safe_json(data), type=ProblemDocument)
+            problem = decoder("json", ProblemDocument).decode(_safe_json(data))
         except (ValueError, RecursionError) as error:
             status = f"status {response.status}{through(self.server)}"
             away = 502 <= response.status <= 504
@@ -310,7 +310,7 @@ def _opener(proxy: str | None) -> OpenerDirector:
 
 def _safe_json(data: bytes) -> bytes:
     """Sanitise the strings of a JSON document. Raises ValueError or RecursionError if it is invalid."""
-    return msgspec.json.encode(safe(msgspec.json.decode(data)))
+    return msgspec.json.encode(safe(decoder("json", object).decode(data)))
 
 
 def plain(reason: object) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from samedeal.codec import decoder
 from samedeal.race.challenge import HOUR_MS
 from samedeal.wire.documents import ChallengePage
 from samedeal_cli.settings import replace_file, state_dir
@@ -31,7 +32,7 @@ class SavedChallenge(msgspec.Struct, frozen=True):
 def saved_challenges() -> list[SavedChallenge]:
     """Return the saved challenges, newest first, without old ones."""
     with suppress(OSError, msgspec.DecodeError):
-        found = msgspec.json.decode((state_dir() / FILE).read_bytes(), type=list[SavedChallenge])
+        found = decoder("json", list[SavedChallenge]).decode((state_dir() / FILE).read_bytes())
         return [each for each in found if time.time() * 1_000 < each.reveals_at + SAVED_MS]
     return []
 

@@ -10,7 +10,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
-from samedeal.codec import encode
+from samedeal.codec import decoder, encode
 from samedeal.errors import Malformed, Refused
 from samedeal.version import VERSION
 from samedeal.wire.close_codes import CloseCode
@@ -142,7 +142,7 @@ class Transport:
 def _check_ban(body: bytes | bytearray | None) -> None:
     """Raise Declined if the body of a refused handshake says that the client's address is banned."""
     with suppress(msgspec.DecodeError, UnicodeError):
-        problem = msgspec.json.decode(body or b"", type=ProblemDocument)
+        problem = decoder("json", ProblemDocument).decode(body or b"")
         if problem.code == "banned":
             raise Declined(problem.code, safe_text(problem.detail))
 

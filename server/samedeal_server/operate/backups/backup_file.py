@@ -16,6 +16,7 @@ from typing import IO, Final
 
 from msgspec import DecodeError, Struct, json
 
+from samedeal.codec import decoder
 from samedeal_server.store.connection import Store
 from samedeal_server.store.embedded import EmbeddedStore
 from samedeal_server.store.schema import SCHEMA
@@ -86,7 +87,7 @@ def extract(file: Path, folder: Path) -> tuple[Manifest, Mapping[str, bytes]]:
                 if (content := archive.extractfile(member)) is None:
                     continue
                 if member.name == MANIFEST:
-                    manifest = json.decode(content.read(_LARGEST_MANIFEST), type=Manifest)
+                    manifest = decoder("json", Manifest).decode(content.read(_LARGEST_MANIFEST))
                     _check_readable(manifest)
                 elif member.name == DATA and manifest:
                     with data.open("xb") as output:

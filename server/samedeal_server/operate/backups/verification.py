@@ -5,8 +5,9 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import Struct, msgpack
+from msgspec import Struct
 
+from samedeal.codec import decoder
 from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race
@@ -84,7 +85,8 @@ async def _wrong_with_replay(jobs: Jobs, race_id: str, data: bytes | None) -> st
     if data is None:
         return ""
     try:
-        stored_id, notes = msgpack.decode(await jobs.run_now("stored-replay", data), type=tuple[str, tuple[str, ...]])
+        answer = await jobs.run_now("stored-replay", data)
+        stored_id, notes = decoder("msgpack", tuple[str, tuple[str, ...]]).decode(answer)
     except JobFailed as failure:
         return f"{failure}"
     except Refused as refused:

@@ -11,11 +11,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import DecodeError, Struct, ValidationError
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
+from samedeal.codec import decoder
 from samedeal.wire.decoding import SUBPROTOCOLS
 from samedeal_cli.findings import Finding
 from samedeal_server.settings import Settings
@@ -51,13 +52,13 @@ def fetch(url: str) -> Info:
         with build_opener(ProxyHandler({})).open(
             f"{url.rstrip('/')}/.well-known/samedeal", timeout=TIMEOUT_S
         ) as answer:
-            return json.decode(answer.read(_MOST), type=Info)
+            return decoder("json", Info).decode(answer.read(_MOST))
     except (DecodeError, ValidationError) as error:
         raise ProblemError(f"{url} is served by another program") from error
     except HTTPError as error:
         detail = error.reason
         with suppress(DecodeError, ValidationError):
-            detail = json.decode(error.read(_MOST), type=_Problem).detail
+            detail = decoder("json", _Problem).decode(error.read(_MOST)).detail
         raise ProblemError(f"{url} answered with status {error.code}: {detail}") from error
     except URLError as error:
         raise ProblemError(
@@ -110,7 +111,7 @@ def _websocket(url: str) -> str:
     except InvalidStatus as error:
         reason = f"HTTP {error.response.status_code}"
         with suppress(DecodeError, ValidationError):
-            reason += f". {json.decode(error.response.body or b'', type=Problem).detail}"
+            reason += f". {decoder('json', Problem).decode(error.response.body or b'').detail}"
     except (OSError, WebSocketException) as error:
         reason = f"{error}"
     return f"nobody can play, because pages at {url} cannot open a WebSocket: {reason}"
