@@ -16,6 +16,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Error, FloatRect, Locator, Page, Request, Response, async_playwright
 
 from support.move_buttons import complete
+from support.node import WEB
 from support.servers import Racer, Server, racers
 from support.vectors import WINS
 from support.waiting import LIMIT_S, until
@@ -27,8 +28,8 @@ AWAY_S = 31
 """How long the server of these tests holds a seat, in seconds."""
 TIMEOUT_MS = LIMIT_S * 1000
 """How long tests wait for the page."""
-HOLD_MS = 400
-"""How long a press on a pile takes that shows the pile."""
+HOLD_MS = next(line for line in (WEB / "table.js").read_text().splitlines() if line.startswith("const HOLD_MS ="))
+"""The line of the page that says how long a press on a pile takes that shows the pile."""
 COPY = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
 NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"
 MAX_SHIFT = 0.02
@@ -341,7 +342,8 @@ async def prevent_long_presses(page: Page) -> None:
     """From now on, no press on a pile is a long one, however slow the machine is."""
     await page.evaluate(
         f"""(timeout => {{
-            window.setTimeout = (call, ms, ...rest) => timeout(call, ms === {HOLD_MS} ? 1e9 : ms, ...rest);
+            {HOLD_MS}
+            window.setTimeout = (call, ms, ...rest) => timeout(call, ms === HOLD_MS ? 1e9 : ms, ...rest);
         }})(setTimeout)"""
     )
 
