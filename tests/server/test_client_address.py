@@ -123,6 +123,7 @@ LIMITS = {
     "connections_per_address": "2",
     "http_connections_per_address": "3",
     "races_per_minute": "2",
+    "request_s": "3600",  # clients that send nothing stay connected
 }
 
 

@@ -78,6 +78,13 @@ def owner_of(race: str) -> int:
     return owner(race.encode(), WORKERS)
 
 
+async def greeted(server: RoutedServer, race: str) -> ClientConnection:
+    """Connect with the URL of a race and say hello: connections that do not are closed after 5 s."""
+    socket = await connect(f"{server.url.replace('http', 'ws')}/ws/{race}", compression=None)
+    await socket.send(HELLO)
+    return socket
+
+
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoutedServer]:
     with RoutedServer(store_url, tmp_path_factory.mktemp("routing") / "log").start() as running:
@@ -87,12 +94,12 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 async def test_all_connections_of_a_race_are_served_by_its_owner(server: RoutedServer) -> None:
     races = [server.create("corners") for _ in range(10)]
-    url, at_once = server.url.replace("http", "ws"), asyncio.Semaphore(50)
+    at_once = asyncio.Semaphore(50)
     before = {result: server.handovers(result) for result in ("sent", "received", "failed")}
 
     async def opened(race: str) -> tuple[str, ClientConnection]:
         async with at_once:
-            return race, await connect(f"{url}/ws/{race}", compression=None)
+            return race, await greeted(server, race)
 
     async with asyncio.timeout(LIMIT_S):
         sockets = await asyncio.gather(*(opened(race) for race in races for _ in range(40)))
@@ -101,7 +108,6 @@ async def test_all_connections_of_a_race_are_served_by_its_owner(server: RoutedS
         assert after["sent"] == after["received"] > 0
         assert after["failed"] == 0
         for race, socket in sockets[::40]:
-            await socket.send(HELLO)
             await socket.recv()
             await socket.send(f'{{"t":"watch","id":2,"race":"{race}"}}')
             assert f'"race":"{race}"' in str(await socket.recv())
@@ -190,16 +196,16 @@ async def test_connection_can_join_another_race_than_that_of_its_url(server: Rou
 
 async def test_limit_per_address_counts_connections_that_were_handed_over(store_url: str, tmp_path: Path) -> None:
     with RoutedServer(store_url, tmp_path / "log", connections_per_address="5").start() as server:
-        url = f"{server.url.replace('http', 'ws')}/ws/{server.create('corners')}"
+        race = server.create("corners")
         async with asyncio.timeout(LIMIT_S):
-            sockets = [await connect(url) for _ in range(5)]
+            sockets = [await greeted(server, race) for _ in range(5)]
             for _ in range(5):
                 with pytest.raises(InvalidStatus) as refused:
-                    await connect(url)
+                    await greeted(server, race)
                 assert b'"code":"too-many"' in bytes(refused.value.response.body or b"")
             await sockets.pop().close()
             await until(lambda: value(server, "samedeal_connections") == 4)
-            sockets.append(await connect(url))
+            sockets.append(await greeted(server, race))
             await asyncio.gather(*(socket.close() for socket in sockets))
 
 
