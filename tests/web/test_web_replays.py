@@ -10,10 +10,11 @@ from playwright.async_api import Page, Route
 from samedeal import codec
 from samedeal.replays.replay import read
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, Tab, give_name, open_row, resign, solo, wait_until, window
+from support.browser import IN_BROWSER, Tab, give_name, open_row, resign, solo, window
 from support.forged_replays import altered, forged, played
 from support.servers import Server, begin_together, racers, resign_all
 from support.vectors import WINS
+from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
@@ -60,11 +61,15 @@ async def test_keys_outside_the_player_keep_their_meaning(server: Server, page: 
     assert not await page.is_checked("#skip")
     assert await page.inner_text(".player .first") == "Play"
     await page.evaluate("document.activeElement.blur()")
-    await page.keyboard.press("End")
-    await wait_until(page, "scrollY > 0")
+
+    async def scrolls(key: str, to: str) -> bool:
+        await page.keyboard.press(key)
+        return bool(await page.evaluate(to))
+
+    # More than once: content that arrives above while a browser scrolls moves the end of its scrolling.
+    await until(lambda: scrolls("End", "scrollY > 0"))
     assert await page.inner_text(".player .note") == "The deal"
-    await page.keyboard.press("Home")
-    await wait_until(page, "scrollY === 0")
+    await until(lambda: scrolls("Home", "scrollY === 0"))
 
 
 async def both_outcomes(page: Page) -> dict[str, str]:
