@@ -15,6 +15,7 @@ const NONCE_RETRY_MS = 300;
 const SILENT_MS = 25_000; // after this time without a message, a visible page asks whether the server is still there
 const RESPONSE_MS = 5000; // after this time without a response, the connection counts as dead
 const LOST = "Connection lost. Reconnecting…";
+const NOT_YET = "The server cannot let you in yet. Trying again…";
 const MAX_FAILURES = 3; // then the page looks for the cause
 const BLOCKED =
   "This page has loaded, but its WebSocket connection fails. Your network or a proxy may block WebSockets. " +
@@ -180,6 +181,7 @@ export class Connection {
     const socket = new WebSocket(address, ["samedeal.v1.json"]);
     this.socket = socket;
     this.entered = false;
+    this.isRefused = false;
     this.nonceSent = null;
     const timeout = setTimeout(() => socket.close(), HANDSHAKE_MS);
     socket.onopen = () => this.greet();
@@ -227,11 +229,12 @@ export class Connection {
       return this.setStatus(code === 4009 ? "replaced" : "ended", FINAL_CODES[code]);
     }
     if (this.ended) return;
+    this.isRefused ||= !this.view && code === 1013;
     const wait = BACKOFF_MS[Math.min(this.tries, BACKOFF_MS.length - 1)] * (0.5 + Math.random() / 2);
     this.tries += 1;
     this.retry = setTimeout(() => this.open(), wait);
-    if (!this.view && this.tries >= MAX_FAILURES) return this.explain();
-    return this.setStatus(this.view ? "lost" : "connecting", LOST);
+    if (!this.view && !this.isRefused && this.tries >= MAX_FAILURES) return this.explain();
+    return this.setStatus(this.view ? "lost" : "connecting", this.isRefused ? NOT_YET : LOST);
   }
 
   /** Says why there is no connection: if HTTP works, something between here and the server blocks WebSockets. */
@@ -296,7 +299,8 @@ export class Connection {
     if (problem.code === "bad-token") return; // the server closes the connection, with code 4003
     const error = new ApiError(problem.status, problem.code, problem.detail);
     if (problem.re === this.helloId || problem.re === this.entryId) {
-      if (error.isTemporary) return this.socket?.close();
+      this.isRefused = error.isTemporary;
+      if (this.isRefused) return this.socket?.close();
       if (problem.re === this.helloId) this.refusedName = this.name;
       return this.fail(error);
     }

@@ -19,6 +19,7 @@ from samedeal import commitments
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
+from support.browser import launch_browser, needs_browser, open_page
 from support.campaign import Persistent, start_server, store_pid
 from support.faulty_proxy import Proxy
 from support.race_check import count_events, find_violations
@@ -128,6 +129,25 @@ async def test_moves_during_an_outage_are_applied_once_afterwards(kind: str, sto
         await asyncio.gather(*(player.play(10) for player in players))
         replay = await ended(server, players)
     assert count_events(replay)[Moved] == sum(len(player.history.acknowledged) for player in players)
+
+
+@needs_browser
+@pytest.mark.tier(2)
+async def test_page_does_not_blame_the_network_for_an_outage(store: Store) -> None:
+    async with outage("cut", store) as (server, switch), launch_browser() as chromium, open_page(chromium) as tab:
+        page, tries = tab.page, asyncio.Semaphore(0)
+        page.on("websocket", lambda _: tries.release())
+        race = await asyncio.to_thread(server.create, "corners")
+        await page.goto(f"{server.url}/r/{race}")
+        await page.fill("#name", "ada")
+        switch(False)
+        await page.click("button:text-is('Take a seat')")
+        async with asyncio.timeout(LIMIT_S):
+            for _ in range(5):
+                await tries.acquire()
+        assert "The server cannot let you in yet. Trying again…" in await page.inner_text("main")
+        switch(True)
+        await page.wait_for_selector("button:text-is('Ready')")
 
 
 @pytest.mark.parametrize("kind", ["frozen", "cut"])
