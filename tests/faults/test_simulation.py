@@ -23,6 +23,7 @@ from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS
+from support.simulated_world import Slot, World, active
 from support.simulation import simulate
 from support.store_model import Script, append
 
@@ -65,6 +66,25 @@ def test_same_seed_gives_the_same_history(seed: str) -> None:
     assert traces[0] == traces[1]
     assert traces[0].count("\n") > 100
     assert simulate(seed).trace == simulate(seed).trace != simulate(f"{seed}1").trace
+
+
+def test_tasks_end_although_their_process_is_killed_meanwhile() -> None:
+    world = World("0")
+    with active(world):
+        slot = Slot(world, "A")
+        world.loop.run_until_complete(slot.ready())
+
+        async def kill_when_cancelled() -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                slot.process.kill()
+                await asyncio.sleep(0)
+
+        task = slot.process.call(world.loop.create_task, kill_when_cancelled())
+        world.loop.run_until_complete(asyncio.sleep(0.01))
+        world.stop([slot.process])
+    assert task.cancelled()
 
 
 # Planted bugs. Each removes something that a guarantee depends on.

@@ -83,13 +83,14 @@ class World:
 
         async def cancel_tasks() -> None:
             while tasks := [task for process in processes for task in process.tasks if not task.done()]:
+                for process in processes:  # A process that is shut down twice is frozen again.
+                    self.loop.thaw(process)
                 for task in tasks:
                     task.cancel()
                 await asyncio.sleep(0.01)
 
         for process in processes:
             process.gone = True
-            self.loop.thaw(process)
         self.loop.run_until_complete(cancel_tasks())
 
 

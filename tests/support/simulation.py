@@ -19,6 +19,7 @@ from support.simulated_racer import Player, Scene
 from support.simulated_world import Slot, World, active
 from support.simulation_check import check_race
 from support.store_model import Script
+from support.virtual_loop import Stuck
 
 TROUBLED_S = 3.0
 """How long faults are injected (s)."""
@@ -59,7 +60,10 @@ def simulate(seed: str, scripts: Mapping[str, Script] | None = None) -> Outcome:
         ]
         violations += world.loop.failures
         violations += [wrong for player in scene.players for wrong in player.wrong]
-        world.stop(scene.processes)
+        try:
+            world.stop(scene.processes)
+        except Stuck as error:
+            violations.append(f"tasks of its processes did not end: {error!r}")
     moves = sum(len(player.history.acknowledged) for player in scene.players)
     return Outcome(world.trace, violations, faults, moves)
 
