@@ -35,6 +35,20 @@ async def test_a_seat_is_released_after_its_player_disconnects(redis_url: str) -
             await bo.close()
 
 
+async def test_a_seat_is_released_although_nobody_else_has_the_race_open(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The room stays in memory: another one would not know since when the player is away."""
+    monkeypatch.setattr("samedeal_server.live.registry.SWEEP_EVERY_S", 0.05)
+    async with process(redis_url, started=True, away_s=3) as parts:
+        room = await opened(parts)
+        race = await room.submit(seat_for(1))
+        room.connect(1, race.seats[0].taken)
+        await until(lambda: room._presence.last_seen)
+        room.disconnect(1, race.seats[0].taken)
+        await until(lambda: room.race.seats[0].left)
+
+
 async def test_another_process_releases_seats_after_a_crash(
     redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,9 +123,14 @@ async def test_notes_of_other_processes_count_as_presence(parts: Process, monkey
     before = here.seen(race, 0)[1]
     await here.note(race)  # the note has not changed
     assert here.seen(race, 0)[1] <= before
+    assert not here.attended(race)
     await there.note(race)
     await here.note(race)
     assert here.attended(race)
+    assert not there.attended(race)
+    here.connect(1, race.seats[0].taken)
+    here.disconnect(1, race.seats[0].taken)
+    assert not here.attended(race)
     there.disconnect(1, race.seats[0].taken)
     await until(lambda: there.seen(race, 0)[1] < 0)
 

@@ -11,7 +11,6 @@ import asyncio
 from typing import Final
 
 from samedeal.errors import Refused
-from samedeal.race.due import released_at
 from samedeal.race.race import Race
 from samedeal.race.standings import Seat
 from samedeal_server.store.race_store import RaceStore
@@ -38,6 +37,7 @@ class Presence:
         self._notes = dict[tuple[int, int], int]()
         self._watched_from_s = dict[tuple[int, int], float]()  # when each seat was last seen connected
         self._left_here = set[tuple[int, int]]()
+        self._renewed = set[tuple[int, int]]()  # seats whose notes other processes have renewed since they left here
         self._noted_at_s: float | None = None
 
     def connect(self, seat: int, taken: int) -> None:
@@ -49,6 +49,7 @@ class Presence:
         self._connected.discard((seat, taken))
         # Only the last of a seat's connections is kept: a racer can reconnect thousands of times.
         self._left_here = {key for key in self._left_here if key[0] != seat} | {(seat, taken)}
+        self._renewed = {key for key in self._renewed if key[0] != seat}
         self._watched_from_s = {key: at_s for key, at_s in self._watched_from_s.items() if key[0] != seat}
         self._watched_from_s[seat, taken] = self._now_s()
 
@@ -73,9 +74,9 @@ class Presence:
             raise
         if self._noted_at_s and self._now_s() - self._noted_at_s > self.away_ms / 1000:  # no notes were needed for long
             self._watched_from_s = {key: at_s for key, at_s in self._watched_from_s.items() if key in self._left_here}
-        for key in keys:
-            if notes.get(key) != self._notes.get(key):
-                self._watched_from_s[key] = self._now_s()
+        changed = {key for key in keys if notes.get(key) != self._notes.get(key)}
+        self._watched_from_s.update(dict.fromkeys(changed, self._now_s()))
+        self._renewed = keys & (self._renewed | (changed & self._notes.keys()) - connected.keys())
         self._watched_from_s = {key: at_s for key, at_s in self._watched_from_s.items() if key in keys}
         self._notes = {key: notes[key] for key in keys & notes.keys()}
         self._noted_at_s = self._now_s()
@@ -96,10 +97,11 @@ class Presence:
         return {number: now - absent_ms for number, absent_ms in absent.items() if absent_ms > 0}
 
     def attended(self, race: Race) -> bool:
-        """Return whether other processes renew the notes about all seats, so that this one need not watch them."""
-        now = self._store.clock.now()
-        seen = {seat.number: now - self._absent_ms(seat) for seat in race.roster if _key(seat) in self._notes}
-        return all(released_at(seat, seen, self.away_ms) > now + self.away_ms // 2 for seat in race.roster)
+        """Return whether other processes renew the notes about all players, so that this one need not watch them."""
+        return all(
+            seat.server or (_key(seat) in self._renewed and 2 * self._absent_ms(seat) < self.away_ms)
+            for seat in race.roster
+        )
 
     def _absent_ms(self, seat: Seat) -> int:
         key, now_s = _key(seat), self._now_s()
