@@ -50,7 +50,7 @@ demo: $(VENV)/has-all
 	$(BIN)/samedeal demo $(ARGS)
 
 test: $(VENV)/has-all,test
-	@echo 'Tier 1 of the tests takes about two minutes; `make test-more` runs the next one.'
+	@echo 'Tier 1 of the tests takes two to five minutes; `make test-more` runs the next one.'
 	$(BIN)/pytest --tier 1 $(DISTRIBUTED) $(ARGS)
 
 test-more: $(VENV)/has-all,dev
