@@ -220,15 +220,15 @@ async def test_an_archived_race_is_over_even_if_the_end_of_its_log_is_lost(redis
 
 
 @pytest.mark.usefixtures("_sweeps_often")
-async def test_an_open_race_that_the_store_lost_is_written_again_before_its_room_is_dropped(
+async def test_a_running_race_that_the_store_lost_is_written_again_before_its_room_is_dropped(
     redis_url: str, redis: Redis
 ) -> None:
     async with process(redis_url, started=True) as parts:
         room = await opened(parts)
-        await room.submit(seat_for(1))
+        await run(room)
         redis.flushall()
         await until(lambda: redis.exists(f"race:{{{room.race.id}}}:log"))
-        assert await parts.log.head(room.race.id) == (1, room.race.digest)
+        assert await parts.log.head(room.race.id) == (room.race.n, room.race.digest)
 
 
 async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> None:
